@@ -169,7 +169,7 @@ class App:
                 Probes(authenticator, self._status.readiness, self._metrics),
                 LoginRoutes(authenticator, accounts, FRONTEND),
                 MediaRoute(self.media, authenticator),
-                self._build_rest(authenticator, services, realtime),
+                self._build_rest(authenticator, services, realtime, signer),
                 StaticFiles(FRONTEND, LOGIN_FILES),
             ),
         )
@@ -326,7 +326,9 @@ class App:
             broker=self._broker,
         )
 
-    def _build_rest(self, authenticator: Authenticator, services: Services, realtime: RealtimeRoutes) -> RestApi:
+    def _build_rest(
+        self, authenticator: Authenticator, services: Services, realtime: RealtimeRoutes, signer: Signer
+    ) -> RestApi:
         storage, skills = self.storage, self._settings.skills
         is_editable = self._settings.storage.url is None if skills.edit == "auto" else skills.edit
         skill_files = SkillFiles(skills.dir, self._data_dir, further=skills.dirs, is_on=is_editable)
@@ -339,7 +341,7 @@ class App:
                 *ModelRoutes(self.models, self._fetcher, storage.audit, free_memory_bytes=free_memory()).operations(),
                 *SessionRoutes(storage.page_sessions, storage.audit).operations(),
                 *SkillRoutes(skill_files, storage.audit).operations(),
-                *SkillTrialRoutes(skill_files, SkillTrial(services)).operations(),
+                *SkillTrialRoutes(skill_files, SkillTrial(services, signer)).operations(),
                 *realtime.operations(),
             ),
             processes=self.hooks.health,

@@ -56,10 +56,10 @@ def admit(messages: Iterable[wire.Message], *, policy: SystemPolicy, verify: Ver
     demoted = 0
     for index, message in enumerate(messages):
         plain = _plain(message)
-        is_signed = _is_signed(message, verify)
-        if "_hook" in plain and not is_signed:
+        signed = is_signed(message, verify)
+        if "_hook" in plain and not signed:
             plain["_unsigned"] = True
-        if message.role == "system" and policy != "allow" and not is_signed:
+        if message.role == "system" and policy != "allow" and not signed:
             if policy == "reject":
                 raise TurnError(
                     "hook_signature_invalid",
@@ -121,7 +121,8 @@ def attachments_of(messages: Sequence[wire.Message]) -> frozenset[str]:
     return frozenset(kind for kind, is_there in kinds.items() if is_there)
 
 
-def _is_signed(message: wire.Message, verify: Verify) -> bool:
+def is_signed(message: wire.Message, verify: Verify) -> bool:
+    """Return whether the message is a hook's with a signature that verifies."""
     match message:
         case wire.Message(sig=str(sig), skill=str(skill), hook=str(name), content=str(content)):
             return verify(sig, skill, name, message.role, content)

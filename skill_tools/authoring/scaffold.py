@@ -12,11 +12,12 @@ import yaml
 
 from skill_tools.sharing.bundle import SharingError, SkillBundle
 from skill_tools.sharing.install import put_skill
-from skill_tools.testing.tests_files import MAX_FILE_BYTES
+from skill_tools.testing.tests_files import MAX_FILE_BYTES, parse_tests
 from skill_tools.testing.tests_format import ExpectSpec, SkillTestsDocument, SkillTestSpec
 from skills_engine.bounded_yaml import YamlError, read_yaml
 from skills_engine.conditions.turn_facts import Value
-from skills_engine.files import UnreadableError, read_inside
+from skills_engine.diagnostics import Report
+from skills_engine.files import UnreadableError, is_inside, read_inside
 from skills_engine.hook_entries import FILE_KEYS, NOT_IN_UPDATES, Timing
 from skills_engine.hooks_config import HooksDocument
 from skills_engine.skills_config import SKILL_NAME_FORM, find_skill_file, is_skill_name
@@ -185,14 +186,17 @@ def write_trace_test(file: Path, folder: Path) -> Path:
         raise SharingError(f"{file} is no turn that the inspector has exported: {error}") from error
     if turn.test.user is None:
         raise SharingError(f"{file} becomes no test: no message of the user began the turn")
-    if target.exists():
-        raise SharingError(f"{target} exists already: rename {file}")
+    if os.path.lexists(target) or not is_inside(target, folder):
+        raise SharingError(f"{target} exists already, or leads out of {folder}: rename {file}")
     name = {"name": f"{turn.test.user[:80]} ({turn.test.time})"}
     said = {key: value for key, value in document["test"].items() if key != "skills" and (value or key == "tools")}
     skill = folder.resolve().name
     own = {"variables": of_skill} if (of_skill := turn.variables.get(skill)) else {}
     expected = {"expect": _expected_of(skill, turn.test.expect or ExpectSpec())}
     text = yaml.safe_dump({"tests": [name | own | said | expected]}, sort_keys=False, allow_unicode=True, width=120)
+    parse_tests(text, report := Report(folder.name, target.name))
+    if report.first:
+        raise SharingError(f"{file} becomes no test: {report.first[0].path} {report.first[0].message}")
     target.parent.mkdir(exist_ok=True)
     target.write_text(text, "utf-8")
     return target

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, Protocol
 
-from skills_engine.diagnostics import named
+from skills_engine.diagnostics import named, visible_text
 from skills_engine.files import is_segment, open_beneath
 from skills_engine.skills_folder import IGNORED
 
@@ -170,7 +170,7 @@ def collect(tree: SourceTree, folder: str = "") -> SkillBundle:
     left_out = {path: outermost for path in own if (outermost := _left_out(path))}
     kept = {path: kind for path, kind in own.items() if path not in left_out}
     for path, kind in kept.items():
-        if not all(map(is_segment, path.split("/"))):
+        if not all(map(is_segment, path.split("/"))) or visible_text(path) != path:
             raise SharingError(f"{path!r} is no name that a file of a skill may have: rename it")
         if not kept.keys().isdisjoint(_above(path)):
             raise SharingError(f"{path} stands below a file as if that were a folder: pack the skill again")

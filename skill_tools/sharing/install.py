@@ -19,6 +19,7 @@ import msgspec
 from skill_tools.sharing.bundle import FolderTree, SharingError, SkillBundle, collect
 from skill_tools.sharing.sources import Arrival
 from skills_engine.files import is_segment
+from skills_engine.hook_entries import SHARED_GROUP
 
 LOCK_FILE = "skills.lock"
 VERSION = 1
@@ -125,10 +126,10 @@ def put_skill(root: Path, name: str, bundle: SkillBundle) -> Path:
 
 def require_free(root: Path, name: str) -> None:
     """Raise SharingError where no skill of this name can be added."""
-    if not is_segment(name) or name.casefold() == LOCK_FILE:
+    if not is_segment(name) or name.casefold() == LOCK_FILE or f"{name}/" == SHARED_GROUP:
         raise SharingError(f"{name!r} is no name for a skill: choose another with --name")
     if os.path.lexists(root / name):
-        raise SharingError(f"{root / name} exists already: update or remove it, or choose another name with --name")
+        raise SharingError(f"{name} exists already: update or remove it, or choose another name with --name")
 
 
 def replace_skill(root: Path, arrival: Arrival) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import time
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,6 +75,7 @@ class GitTree:
         *,
         limit_s: float = LIMIT_S,
         max_fetched_bytes: int = MAX_FETCHED_BYTES,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> None:
         """Fetch the commit and its list of files. Blocks. Raises SharingError."""
         self._url = url
@@ -84,6 +85,7 @@ class GitTree:
         self._env = {"GIT_ALLOW_PROTOCOL": allowed, **_ENVIRONMENT}
         self._scratch = scratch
         self._by_s = time.monotonic() + limit_s
+        self._is_over = is_over
         self._max_fetched_bytes = max_fetched_bytes
         self._git("init", "--template=")
         self._git("remote", "add", "origin", url)
@@ -149,7 +151,7 @@ class GitTree:
             try:
                 process.wait(_STEP_S)
             except subprocess.TimeoutExpired:
-                if time.monotonic() > self._by_s:
+                if self._is_over() or time.monotonic() > self._by_s:
                     message = f"{self._url} was not read in time: try again, or clone it and give the folder"
                     raise SharingError(message) from None
             if _size(self._scratch) > self._max_fetched_bytes:
@@ -249,16 +251,22 @@ def _inner_path(text: str) -> str:
     return path
 
 
-def fetch(source: SkillSource, *, is_trusted: bool = False, data: bytes | None = None) -> Arrival:
+def fetch(
+    source: SkillSource,
+    *,
+    is_trusted: bool = False,
+    data: bytes | None = None,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Arrival:
     """Read the skill that `source` names; nothing is left behind. Blocks. Raises SharingError and OSError.
 
     `is_trusted` allows http:// and git://, on whose way others could change the skill. `data` is the zip where that is
-    in memory, and no file.
+    in memory, and no file. Once `is_over`, git is ended.
     """
     if source.location.startswith(_INSECURE) and not is_trusted:
         cure = "use https:// or ssh://, or repeat the command with --insecure where you trust the whole way"
         raise SharingError(f"{source}: others could change what comes over http:// and git:// on its way: {cure}")
-    with _open(source, data) as (tree, commit):
+    with _open(source, data, is_over) as (tree, commit):
         folder = find_skill(tree.entries, source.path, str(replace(source, path="")))
         bundle = collect(tree, folder)
     name = folder.rpartition("/")[2] or _own_name(bundle) or source.stem
@@ -273,10 +281,12 @@ def _own_name(bundle: SkillBundle) -> str | None:
 
 
 @contextmanager
-def _open(source: SkillSource, data: bytes | None) -> Iterator[tuple[SourceTree, str | None]]:
+def _open(
+    source: SkillSource, data: bytes | None, is_over: Callable[[], bool]
+) -> Iterator[tuple[SourceTree, str | None]]:
     if source.kind == "git":
         with TemporaryDirectory(prefix="parley-skill-") as scratch:
-            git = GitTree(source.location, source.ref, Path(scratch))
+            git = GitTree(source.location, source.ref, Path(scratch), is_over=is_over)
             yield git, git.commit
     elif source.kind == "zip":
         with _opened_zip(source.location, data) as archive:

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from base64 import b64decode
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -39,31 +40,36 @@ class Arrivals(Struct, frozen=True, kw_only=True):
     is_added: bool
 
 
-def receive(files: SkillFiles, request: ArrivalRequest) -> Arrivals:
-    """Read the skills, and add them if they are those that were shown. Blocks. Raises EditError and OSError."""
+def receive(files: SkillFiles, request: ArrivalRequest, has_left: Callable[[], bool]) -> tuple[Arrivals, list[Arrival]]:
+    """Read the skills and what to show of them, until the client has left. Blocks. Raises EditError and OSError."""
     try:
-        arrivals, notes = _read(request)
+        arrivals, notes = _read(request, has_left)
         for one in arrivals:
             require_free(files.root, one.name)
         digest = hashlib.sha256("\n".join(f"{one.name} {one.bundle.digest}" for one in arrivals).encode()).hexdigest()
         if request.digest and request.digest != digest:
             raise EditError("version_stale", f"{request.source} is no longer what was shown: look at it again")
         text = visible_text("\n\n".join([*(describe(one, files.root).text for one in arrivals), *notes]))
-        for one in arrivals if request.digest else ():
-            is_pinned = one.source.kind == "git"  # of a file, nothing leads back to its source
-            put = partial(add_skill, arrival=one) if is_pinned else partial(put_skill, name=one.name, bundle=one.bundle)
-            files.create(one.name, put)
     except (SharingError, ValueError) as error:
         raise EditError("source_invalid", str(error)) from error
-    return Arrivals(names=[one.name for one in arrivals], text=text, digest=digest, is_added=bool(request.digest))
+    names = [one.name for one in arrivals]
+    return Arrivals(names=names, text=text, digest=digest, is_added=bool(request.digest)), arrivals
 
 
-def _read(request: ArrivalRequest) -> tuple[list[Arrival], list[str]]:
+def put_in(files: SkillFiles, arrivals: Iterable[Arrival]) -> None:
+    """Add the skills. Blocks. Raises EditError, SharingError and OSError."""
+    for one in arrivals:
+        is_pinned = one.source.kind == "git"  # of a file, nothing leads back to its source
+        put = partial(add_skill, arrival=one) if is_pinned else partial(put_skill, name=one.name, bundle=one.bundle)
+        files.create(one.name, put)
+
+
+def _read(request: ArrivalRequest, has_left: Callable[[], bool]) -> tuple[list[Arrival], list[str]]:
     """Return the skills, and what of a lorebook has no counterpart. Raises SharingError, ValueError and OSError."""
     if not request.data:
         if not _URL.fullmatch(request.source):  # a path would lead into the server's own files
             raise SharingError("expected a file, or a git URL such as https://example.org/skills.git#path/of/skill")
-        return [fetch(parse_source(request.source))], []
+        return [fetch(parse_source(request.source), is_over=has_left)], []
     data = b64decode(request.data, validate=True)
     name = spec_name(Path(request.source).stem) or "added"
     source = SkillSource("zip", request.source)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 import msgspec
 from msgspec import Meta, Struct
 
+from server.accounts.principal import Principal
 from server.gateway.rest.operation import Refusal
 from server.wire import client_frames as wire
 from skill_tools.authoring.lint import lint_skill
@@ -17,7 +18,7 @@ from skill_tools.studio.skill_trial import EditedSkills, SkillTrial, overlaid, w
 from skill_tools.testing.reload_tests import run_skill_tests
 from skill_tools.testing.scripted_turn import PlayedTurn, ReadMessage, TurnScript, play_conversation
 from skill_tools.testing.tests_format import TIME_FORMS, CallSpec, StepSpec, clock_of
-from skills_engine import Diagnostic, HookFacts, HookInfo, SkillsSnapshot, estimate_tokens
+from skills_engine import Diagnostic, HookFacts, HookInfo, Signer, SkillsSnapshot, estimate_tokens
 from skills_engine.conditions.turn_facts import Channel, ToolStatus, TurnVariables, Value, zone_of
 from skills_engine.diagnostics import SkillTestReport
 
@@ -194,16 +195,16 @@ def check_edits(trial: SkillTrial, folder: Path, request: EditedSkill) -> Checke
         return CheckedEdits(edited, lint_skill(place, hooks=hooks), run_skill_tests(folder.name, edited.snapshot))
 
 
-def make_preview(trial: SkillTrial, folder: Path, request: PreviewRequest) -> Preview:
-    """Play the conversation of the request with its edits of the skill in `folder`, and run the skill's tests."""
-    skill, sign_state = folder.name, trial.services.sign_state
+def make_preview(trial: SkillTrial, principal: Principal, folder: Path, request: PreviewRequest) -> Preview:
+    """Play the conversation of the request with its edits of the skill in `folder`, and run its tests. Raises TurnError."""
+    skill = folder.name
     checked = check_edits(trial, folder, request)
     edited, hooks = checked.edited, checked.edited.snapshot.hooks(None)
     own = next((hook.variables for hook in hooks if hook.skill == skill and hook.variables), {})
     state = trial.read_state(request.state)
     came = {**state.variables, skill: {**state.variables.get(skill, {}), **request.variables}}
     first = TurnVariables({skill: own}, came).changed
-    start = PlayedTurn(history=msgspec.to_builtins(request.history), state=replace(state, variables=first))
+    start = PlayedTurn(history=trial.admitted(principal, request.history), state=replace(state, variables=first))
     limit = trial.services.limits.max_hook_frames_per_turn
     scripts = _scripts(hooks, request, _facts(request, edited.snapshot, trial))
     turns: list[PlayedTurn] = []
@@ -216,11 +217,12 @@ def make_preview(trial: SkillTrial, folder: Path, request: PreviewRequest) -> Pr
     *before, last = map(_turn_preview, turns)
     sent = (start, *turns)[-2]
     is_as_it_came = sent.state is start.state and not request.variables
+    played_messages = (_signed(message, trial.previews) for message in sent.history[len(start.history) :])
     return Preview(
         **msgspec.structs.asdict(last),
         before=before,
-        history=msgspec.convert([_signed(message, trial) for message in sent.history], list[SpokenMessage]),
-        state=request.state if is_as_it_came else sign_state(sent.state),
+        history=[*request.history, *msgspec.convert([*played_messages], list[SpokenMessage])],
+        state=request.state if is_as_it_came else sent.state.signed(trial.previews),
         variables={**own, **first.get(skill, {})},
         diagnostics=checked.diagnostics,
         tests=checked.tests,
@@ -240,12 +242,12 @@ def _scripts(hooks: list[HookInfo], request: PreviewRequest, facts: HookFacts) -
     ]
 
 
-def _signed(message: Mapping[str, Any], trial: SkillTrial) -> dict[str, Any]:
-    """Return a message of the history as its client keeps it: a persistent hook with its signature."""
-    if "_hook" not in message or "_sig" in message:
+def _signed(message: Mapping[str, Any], signer: Signer) -> dict[str, Any]:
+    """Return a message that was played as its client would keep it: a persistent hook with its signature."""
+    if "_hook" not in message:
         return dict(message)
     origin = message["_skill"], message["_hook"], message["role"], message["content"]
-    return {**message, "_sig": trial.services.sign(*origin)}
+    return {**message, "_sig": signer.sign(*origin)}
 
 
 def _turn_preview(played: PlayedTurn) -> TurnPreview:

@@ -11,12 +11,13 @@ import msgspec
 from aiohttp import web
 from msgspec import Meta, Struct
 
+from server.bounded.fair_share import FairShare, ShareFull
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Operation, Operations, Refusal
 from server.gateway.routes import Access
 from server.storage.audit_log import AuditLog
 from skill_tools.authoring.scaffold import NEUTRAL_TEXT, new_skill, schema_text
 from skill_tools.sharing.bundle import SharingError, pack_skill
-from skill_tools.studio.skill_arrivals import ArrivalRequest, Arrivals, receive
+from skill_tools.studio.skill_arrivals import ArrivalRequest, Arrivals, put_in, receive
 from skill_tools.studio.skill_files import ANY, BinnedSkill, EditError, SkillFiles, SkillState
 from skills_engine.hook_entries import Timing
 
@@ -25,6 +26,8 @@ ONE: Final = PATH + "/{skill}"
 _FILE: Final = ONE + "/file"
 _BIN: Final = "/api/skill_bin"
 MAX_BODY_BYTES: Final = 1 << 20
+MAX_RECEIVED: Final = 4
+"""Sources that are read at once, one of each account: each may be a whole git repository."""
 _READING: Final = Operations(access=Access.OPERATOR, refusals=(404, 422))
 _ADDING: Final = Operations(access=Access.OPERATOR, refusals=(409,), max_body_bytes=MAX_BODY_BYTES)
 _CHANGES: Final = Operations(
@@ -118,7 +121,7 @@ class SkillRoutes:
         self._files = files
         self._audit = audit
         self._changing = asyncio.Lock()
-        self._receiving = asyncio.Lock()  # one source at a time: each may take a whole git repository
+        self._receiving = FairShare(MAX_RECEIVED, per_user=1, max_waiting=0)
 
     def operations(self) -> tuple[Operation, ...]:
         return (*_READING.of(self), *_CHANGES.of(self), *_ADDING.of(self))
@@ -177,11 +180,17 @@ class SkillRoutes:
     async def _receive(self, call: ApiCall) -> ApiAnswer:
         """Look at a skill to add, then add it."""
         request = await call.body(ArrivalRequest)
-        async with self._receiving:
-            arrivals = await attempt(receive, self._files, request)
-        for name in arrivals.names if arrivals.is_added else ():
-            self._note(call, "added", name, source=request.source)
-        return ApiAnswer(arrivals)
+        try:
+            async with self._receiving.place(call.principal.share):
+                shown, arrivals = await attempt(receive, self._files, request, partial(has_left, call.request))
+        except ShareFull:
+            raise Refusal(429, "arrivals_busy", "another source is still being read; wait", Retry_After="5") from None
+        if shown.is_added:
+            async with self._changing:
+                await attempt(put_in, self._files, arrivals, sharing_code="source_invalid")
+            for name in shown.names:
+                self._note(call, "added", name, source=request.source)
+        return ApiAnswer(shown)
 
     @_ADDING.add("POST", _BIN, SkillState, body=(BinEntry,))
     async def _restore(self, call: ApiCall) -> ApiAnswer:
@@ -280,6 +289,11 @@ async def attempt(work: Callable[..., T], *arguments: Any, sharing_code: str = "
         raise Refusal(_STATUSES.get(sharing_code, 400), sharing_code, str(error)) from None
     except OSError as error:  # a disk that is full or closed to us
         raise Refusal(422, "file_system", f"the file system refuses: {error.strerror}") from None
+
+
+def has_left(request: web.Request) -> bool:
+    """Return whether the client has left; aiohttp does not say it by itself."""
+    return request.transport is None or request.transport.is_closing()
 
 
 def _expected(call: ApiCall) -> set[str] | None:

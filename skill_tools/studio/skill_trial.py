@@ -2,22 +2,26 @@
 
 import asyncio
 import secrets
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
+
 from server.accounts.principal import Principal
 from server.agent.chunks import ChunkChannel
+from server.agent.messages import admit, is_signed, text_of
 from server.bounded.fair_share import Share, turn_share
 from server.errors import TurnError
+from server.llm.language_model import Message
 from server.session.services import Services
 from server.session.settings import ClientRights, TurnRequest
 from server.wire import frames as wire
 from skill_tools.sharing.bundle import SkillBundle, skill_files
 from skill_tools.studio.skill_files import EditError, require_editable
-from skills_engine import HookFacts, HookState, StateInvalidError
+from skills_engine import HookFacts, HookState, Signer, StateInvalidError
 from skills_engine.diagnostics import has_errors
 from skills_engine.library import SkillsSnapshot
 from skills_engine.skills_folder import LoadedSkill, load_skill
@@ -33,8 +37,12 @@ class SkillTrial:
     A tool call that needs a human's approval is refused, since there is no human to ask.
     """
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, signer: Signer) -> None:
+        """Take the signer of turns, from which that of previews is derived."""
         self.services = services
+        self.previews = Signer(signer.derived_keys("previews"))
+        """Signs what was played and not said: it counts in previews and trials, and in no turn of a client."""
+        self._signer = signer
 
     @contextmanager
     def place(self, principal: Principal) -> Iterator[None]:
@@ -47,11 +55,23 @@ class SkillTrial:
             gate.leave(principal.limited_share)
 
     def read_state(self, text: str | None) -> HookState:
-        """Read the state of hooks as a turn does: one that is missing or not valid counts as none."""
-        try:
-            return HookState() if text is None else self.services.read_state(text)
-        except StateInvalidError:
-            return HookState()
+        """Read the state of hooks, of a turn or a preview: one that is missing or not valid counts as none."""
+        for signer in (self._signer, self.previews):
+            with suppress(StateInvalidError):
+                return HookState.read(text or "", signer)
+        return HookState()
+
+    def admitted(self, principal: Principal, messages: Iterable[wire.Message]) -> list[Message]:
+        """Take a history in as a turn does, with what previews have signed. Raises TurnError."""
+        policy = ClientRights.of(principal, self.services.security).system_messages
+        return admit(map(self._as_of_turns, messages), policy=policy, verify=self._signer.verify).messages
+
+    def _as_of_turns(self, message: wire.Message) -> wire.Message:
+        """Return what a preview has signed with the signature of a turn, which must never leave the server."""
+        if not is_signed(message, self.previews.verify):
+            return message
+        sig = self._signer.sign(message.skill, message.hook, message.role, text_of(message))
+        return msgspec.structs.replace(message, sig=sig)
 
     async def answer(
         self,
@@ -72,7 +92,7 @@ class SkillTrial:
             id=turn_id,
             session_id=session_id,
             trigger="chat",
-            messages=messages,
+            messages=list(map(self._as_of_turns, messages)),
             settings=settings,
             snapshot=snapshot,
             principal=principal,

@@ -21,7 +21,7 @@ from server.wire import frames as wire
 from skill_tools.studio.skill_draft import DraftRequest, write_drafts
 from skill_tools.studio.skill_files import EditError, SkillFiles
 from skill_tools.studio.skill_preview import EditedSkill, Name, Preview, PreviewRequest, make_preview
-from skill_tools.studio.skill_routes import MAX_BODY_BYTES, ONE, attempt
+from skill_tools.studio.skill_routes import MAX_BODY_BYTES, ONE, attempt, has_left
 from skill_tools.studio.skill_trial import SkillTrial, overlaid
 from skills_engine import SkillsSnapshot
 
@@ -66,7 +66,9 @@ class SkillTrialRoutes:
         folder = await attempt(self._files.folder, call.request.match_info["skill"])
         try:
             async with self._previews.place(call.principal.share):
-                return ApiAnswer(await attempt(make_preview, self._trial, folder, request))
+                return ApiAnswer(await attempt(make_preview, self._trial, call.principal, folder, request))
+        except TurnError as error:
+            raise Refusal(400, error.code, str(error), path="$.history") from None
         except ShareFull as error:
             raise Refusal(429, "preview_busy", str(error), Retry_After="2") from None
 
@@ -161,7 +163,7 @@ async def _streamed(
 
 async def _until_left(request: web.Request) -> None:
     """Raise ConnectionResetError when the client has left: the model may be silent, and nothing be written, for long."""
-    while request.transport is not None and not request.transport.is_closing():  # noqa: ASYNC110  aiohttp does not say it
+    while not has_left(request):  # noqa: ASYNC110
         await asyncio.sleep(WATCH_S)
     raise ConnectionResetError("the client has left")
 

@@ -35,11 +35,16 @@ def run_reload_tests(
     for skill in snapshot.select(list(names)):
         if is_over():
             break
-        read = read_tests(skill.directory)
-        tests = [test for test in read.tests if test.spec.ask is None]
-        if tests or read.diagnostics:
-            results = runner.run(tests, is_over=is_over)
-            reports[skill.name] = _report(results, len(tests), read.diagnostics)
+        try:
+            read = read_tests(skill.directory)
+            tests = [test for test in read.tests if test.spec.ask is None]
+            if tests or read.diagnostics:
+                results = runner.run(tests, is_over=is_over)
+                reports[skill.name] = _report(results, len(tests), read.diagnostics)
+        except Exception:  # the boundary of one skill's tests
+            logger.exception("the tests of the skill %s could not be run", skill.name)
+            fault = Diagnostic("error", skill.name, "tests", "", "could not be run; the server's log has more")
+            reports[skill.name] = SkillTestReport(diagnostics=(fault,))
     return reports
 
 
@@ -112,9 +117,6 @@ class SkillTests:
 
         try:
             reports = await asyncio.to_thread(run_reload_tests, self._snapshot, sorted(names), is_over)
-        except Exception:  # the boundary of a reload
-            logger.exception("the tests of skills could not be run: %s", ", ".join(sorted(names)))
-            reports = {}
         except asyncio.CancelledError:
             superseded.set()
             raise

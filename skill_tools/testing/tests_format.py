@@ -4,7 +4,7 @@ Keys that are left out are None.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, time, timedelta, tzinfo
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
@@ -205,6 +205,8 @@ def clock_of(text: str | None, zone: tzinfo | None = UTC) -> datetime:
         date = DEFAULT_TIME.date() + timedelta(days=DAYS.index(day.lower()) if day else 0)
         return datetime.combine(date, time.fromisoformat(clock), zone)
     moment = datetime.fromisoformat(text)
+    if not MINYEAR < moment.year < MAXYEAR:
+        raise ValueError("in another time zone there may be no such day")
     return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 

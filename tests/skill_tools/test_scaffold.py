@@ -262,6 +262,30 @@ def test_an_exported_turn_expects_nothing_of_other_skills(tmp_path: Path) -> Non
     assert SkillTestRunner(hooks).run([test])[0].outcome == "passed"
 
 
+@pytest.mark.parametrize(("link", "target"), [("tests/turn.yaml", "missing.yaml"), ("tests", "elsewhere")])
+def test_an_exported_turn_is_not_written_through_a_link(tmp_path: Path, link: str, target: str) -> None:
+    folder, file = new_skill("tutor", tmp_path), tmp_path / "turn.json"
+    file.write_text(json.dumps(exported()))
+    (tmp_path / "elsewhere").mkdir()
+    if link == "tests":
+        (folder / "tests").rename(tmp_path / "before")
+    (folder / link).symlink_to(tmp_path / target)
+
+    with pytest.raises(SharingError, match="leads out of"):
+        write_trace_test(file, folder)
+    assert not (tmp_path / "missing.yaml").exists()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_an_exported_turn_that_makes_a_wrong_test_is_not_written(tmp_path: Path) -> None:
+    folder, file = new_skill("tutor", tmp_path), tmp_path / "turn.json"
+    file.write_text(json.dumps(exported(time="never")))
+
+    with pytest.raises(SharingError, match=r"becomes no test: .*time line \d+: expected a time such as"):
+        write_trace_test(file, folder)
+    assert not (folder / "tests" / "turn.yaml").exists()
+
+
 def test_tools_that_were_off_are_off_in_the_test(tmp_path: Path) -> None:
     folder, file = new_skill("tutor", tmp_path), tmp_path / "turn.json"
     file.write_text(json.dumps(exported(tools=[], script=[], expect={"fires": []})))

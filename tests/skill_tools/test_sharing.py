@@ -167,13 +167,13 @@ def test_a_name_that_is_taken_is_refused_and_another_can_be_chosen(shelf: Shelf)
     status, told = shelf.run("add", shelf.source, "--yes")
     assert (status, told) == (
         2,
-        f"error: {shelf.root}/calm exists already: update or remove it, or choose another name with --name\n",
+        "error: calm exists already: update or remove it, or choose another name with --name\n",
     )
     assert shelf.run("add", shelf.source, "--yes", "--name", "calmer")[0] == 0
     assert shelf.here() == ["calm", "calmer", "skills.lock"]
 
 
-@pytest.mark.parametrize("name", ["..", "a/b", ".hidden", "", "skills.lock", "Skills.Lock"])
+@pytest.mark.parametrize("name", ["..", "a/b", ".hidden", "", "skills.lock", "Skills.Lock", "shared"])
 def test_a_name_that_is_no_segment_is_refused(shelf: Shelf, name: str) -> None:
     status, told = shelf.run("add", shelf.source, "--yes", "--name", name)
 

@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 from skill_tools.testing.reload_tests import MAX_DETAIL_CHARS, SkillTests, run_reload_tests
-from skills_engine import SkillsLibrary, load_snapshot
+from skills_engine import SkillsLibrary, SkillsSnapshot, load_snapshot
 from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 
 PASSES = "  - {name: n%d, user: hello, expect: {fires: [hint]}}\n"
@@ -178,3 +180,15 @@ def test_details_are_for_a_narrow_place_and_bounded(tmp_path: Path) -> None:
     assert told[0] == "fires:\nexpected:\n  (nothing)\nwas:\n  a/hint"
     assert told[1] == "no hook is called hnt (did you mean hint?)"
     assert (len(told[2]), told[2][-2:]) == (MAX_DETAIL_CHARS, "x…")
+
+
+def test_a_skill_whose_tests_cannot_be_run_leaves_the_others_theirs(tmp_path: Path) -> None:
+    write(tmp_path, "a", PASSES)
+    write(tmp_path, "b", PASSES)
+    broken, sound = load_snapshot(tmp_path).skills
+    unplayable = cast(Any, (object(),))
+    snapshot = SkillsSnapshot((replace(broken, hooks=unplayable), sound))
+    reports = run_reload_tests(snapshot, ["a", "b"], lambda: False)
+
+    assert [one.message for one in reports["a"].diagnostics] == ["could not be run; the server's log has more"]
+    assert (reports["b"].count, reports["b"].failed) == (1, 0)

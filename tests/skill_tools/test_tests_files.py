@@ -136,6 +136,8 @@ def test_a_key_like_none_gets_the_list_of_keys() -> None:
         (["user: x", "attachments: [images]"], 'attachments[0] line 4: expected image or document; got "images" (did you mean image?)'),
         (["user: x", "expect: {}"], "expect line 4: expects nothing, so it cannot fail: write one of fires, silent, reads, tokens, variables, reply"),
         (["user: x", "time: 25:00"], "time line 4: expected a time such as 14:05, sun 23:30 or 2026-11-22 14:05; got 25:00"),
+        (["user: x", "time: 0001-01-01 00:00"], "time line 4: expected a time such as 14:05, sun 23:30 or 2026-11-22 14:05; got 0001-01-01 00:00"),
+        (["user: x", "time: 9999-12-31 23:59"], "time line 4: expected a time such as 14:05, sun 23:30 or 2026-11-22 14:05; got 9999-12-31 23:59"),
         (["user: x", "history: [{}]"], "history[0] line 4: expected {user: …} or {assistant: …}"),
         (["user: x", "turns: [{user: y}]"], "user line 3: belongs into one of the `turns`"),
         (["turns: [{script: []}]"], "turns[0].user line 3: missing: what the user says; or `trigger`, or `turns` with several turns"),

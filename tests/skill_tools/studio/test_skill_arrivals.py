@@ -1,7 +1,10 @@
 """skill_tools/studio/skill_arrivals.py, and the bin: skills that come in, and that come back."""
 
+import asyncio
+import io
 import json
 import shutil
+import zipfile
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -10,8 +13,10 @@ import pytest
 
 from skill_tools.authoring.scaffold import new_skill
 from skill_tools.sharing.bundle import pack_skill
-from tests.gateway.rest.conftest import Client
-from tests.support.parley import Parley
+from tests.gateway.rest.conftest import TOKENS, Client
+from tests.support.openai_server import OpenAIServer
+from tests.support.parley import Parley, parley
+from tests.support.waiting import LIMIT_S
 
 ARRIVALS = "/api/skill_arrivals"
 BIN = "/api/skill_bin"
@@ -83,6 +88,63 @@ async def test_what_is_no_skill_is_refused(calm: Path, operator: Client, body: d
     assert message in refused.body["error"]["message"]
     assert "/tmp" not in refused.body["error"]["message"]
     assert [path.name for path in calm.parent.iterdir() if not path.name.startswith(".")] == ["calm"]
+
+
+def zipped(name: str, *further: str) -> str:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr(f"{name}/SKILL.md", f"---\nname: {name}\ndescription: A skill.\n---\nx\n")
+        for path in further:
+            archive.writestr(f"{name}/{path}", "x")
+    return b64encode(packed.getvalue()).decode()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (zipped("shared"), "'shared' is no name for a skill"),
+        (zipped("new", "scripts/a\u202egpj.py"), "'scripts/a\\u202egpj.py' is no name that a file of a skill may have"),
+        (zipped("calm"), "calm exists already"),
+    ],
+)
+async def test_a_name_that_no_skill_may_have_is_refused_without_a_path_of_the_server(
+    calm: Path, operator: Client, data: str, message: str
+) -> None:
+    refused = await operator.post(ARRIVALS, {"source": "x.zip", "data": data})
+
+    assert (refused.status, refused.code) == (400, "source_invalid")
+    assert refused.body["error"]["message"].startswith(message)
+    assert str(calm.parent) not in refused.body["error"]["message"]
+
+
+async def test_a_source_that_hangs_stops_only_its_user_and_ends_when_the_client_leaves(
+    tmp_path: Path, model: OpenAIServer, pirate: dict[str, str]
+) -> None:
+    asked, gone = asyncio.Event(), asyncio.Event()
+
+    async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        while await reader.read(4096):
+            pass
+        gone.set()
+        writer.close()
+
+    tokens = [{"user": user, "token": token, "operator": True} for user, token in TOKENS.items()]
+    async with (
+        await asyncio.start_server(hang, "127.0.0.1", 0) as silent,
+        parley(tmp_path, model.url, {"security": {"tokens": tokens}}) as server,
+    ):
+        port = silent.sockets[0].getsockname()[1]
+        source = {"source": f"https://127.0.0.1:{port}/x.git"}
+        anna, bert = Client(server, "anna"), Client(server, "bert")
+        hanging = asyncio.create_task(anna.post(ARRIVALS, source))
+        await asyncio.wait_for(asked.wait(), LIMIT_S)
+        second, other = await anna.post(ARRIVALS, pirate), await bert.post(ARRIVALS, pirate)
+        hanging.cancel()
+        await asyncio.wait_for(gone.wait(), LIMIT_S / 2)  # git alone would give up after LIMIT_S
+
+    assert (second.status, second.code, second.headers["Retry-After"]) == (429, "arrivals_busy", "5")
+    assert (other.status, other.body["names"]) == (200, ["pirate"])
 
 
 async def test_the_bin_gives_a_deleted_skill_back(calm: Path, operator: Client) -> None:

@@ -16,6 +16,7 @@ from skill_tools.authoring.scaffold import new_skill
 from skill_tools.studio.skill_draft import DraftRequest, write_drafts
 from skill_tools.studio.skill_files import EditError
 from skill_tools.studio.skill_trial import SkillTrial
+from skills_engine import Signer
 from tests.gateway.rest.conftest import Client
 from tests.session.fakes import FakeAgent, SessionHarness
 from tests.skill_tools.studio.wishes import NIGHT_TESTS, WISHES, draft, hook
@@ -204,7 +205,7 @@ async def test_the_included_model_is_not_asked(calm: Path) -> None:
     agent = FakeAgent()
     included = ModelInfo(name="SmolLM2", host="this machine", location="local", is_included=True)
     async with SessionHarness(agent) as harness:
-        trial = SkillTrial(replace(harness.services, model=lambda: included))
+        trial = SkillTrial(replace(harness.services, model=lambda: included), Signer([b"k" * 32]))
         with pytest.raises(EditError, match="choose a larger one") as refused:
             await write_drafts(trial, LOCAL, calm, DraftRequest(wish="x"), [].append)  # type: ignore[arg-type]
 

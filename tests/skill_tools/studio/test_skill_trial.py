@@ -10,10 +10,11 @@ from server.metrics import Metrics
 from server.session.turn_limits import TurnGate
 from server.wire import frames as wire
 from skill_tools.studio.skill_trial import SkillTrial
-from skills_engine import HookState, SkillsSnapshot
+from skills_engine import HookState, Signer, SkillsSnapshot
 from tests.session.fakes import FakeAgent, Pause, SessionHarness, say
 
 ANNA = Principal("10.0.0.1", is_local=False, user_id="anna", is_logged_in=True, is_operator=True)
+SIGNER = Signer([b"k" * 32])
 SETTINGS = wire.TurnSettings(voice=False, enable_tools=False, language="de")
 
 
@@ -35,7 +36,7 @@ async def answered(trial: SkillTrial) -> list[str]:
 async def test_the_answer_is_shown_piece_by_piece_with_the_skills_it_was_given() -> None:
     agent = FakeAgent([say("One.", "Two.")])
     async with SessionHarness(agent) as harness:
-        assert await answered(SkillTrial(harness.services)) == ["One.", "Two."]
+        assert await answered(SkillTrial(harness.services, SIGNER)) == ["One.", "Two."]
 
     [asked] = agent.asked
     assert (asked.messages[-1]["content"], asked.options.settings) == ("Hi", SETTINGS)
@@ -46,7 +47,7 @@ async def test_a_turn_that_takes_too_long_is_ended() -> None:
     agent = FakeAgent([[Pause()]])
     async with SessionHarness(agent, limits=config.LimitsSettings(max_turn_s=0.05)) as harness:
         with pytest.raises(TurnError, match=r"^the turn ran longer than 0\.05 s and was ended$") as late:
-            await answered(SkillTrial(harness.services))
+            await answered(SkillTrial(harness.services, SIGNER))
 
     assert late.value.code == "provider_timeout"
     assert agent.asked[0].is_closed
@@ -54,7 +55,7 @@ async def test_a_turn_that_takes_too_long_is_ended() -> None:
 
 async def test_a_place_counts_for_its_user_and_is_given_back() -> None:
     async with SessionHarness(FakeAgent(), gate=TurnGate(9, Metrics(), per_user=1)) as harness:
-        trial = SkillTrial(harness.services)
+        trial = SkillTrial(harness.services, SIGNER)
         with trial.place(ANNA), pytest.raises(TurnError, match="the most that one user"), trial.place(ANNA):
             pass
 
