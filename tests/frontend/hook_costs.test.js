@@ -31,7 +31,13 @@ function askTraced(page, id, calls, { notFired = [] } = {}) {
 }
 
 const ENDED = { tokens: 20, share: 0.4, ended_by: { skill: "calm", hook: "clock" }, lost_tokens: 7 };
-const KEPT = { tokens: 50, share: 1, ended_by: null, lost_tokens: 0, hooks: [{ skill: "calm", hook: "mood", tokens: 4 }] };
+const KEPT = {
+  tokens: 50,
+  share: 1,
+  ended_by: null,
+  lost_tokens: 0,
+  hooks: [{ skill: "calm", hook: "mood", tokens: 4 }],
+};
 
 function twoTurns() {
   const page = new Page();
@@ -139,7 +145,10 @@ test("hooks that the server left out of its list are loaded one skill at a time"
   assert.match(textOf(skillsView(page.state)), /Show 2 hooks/);
 
   page.dispatch({ type: "show_hooks", skill: "calm" });
-  assert.deepEqual(page.effects.filter(({ type }) => type === "load_hooks"), [{ type: "load_hooks", skill: "calm" }]);
+  assert.deepEqual(
+    page.effects.filter(({ type }) => type === "load_hooks"),
+    [{ type: "load_hooks", skill: "calm" }],
+  );
   const hooks = [{ name: "mood", timing: "after_user_input", role: "system", persistent: false, tool_filter: null }];
   page.dispatch({ type: "hooks_loaded", skill: "calm", hooks });
 

@@ -68,7 +68,12 @@ function warningTag() {
 /** @param {HookCost} cost @param {number} compared calls that could use a cache */
 export function hookCostView({ tokens, cachedTokens, calls, lostCalls, lostTokens }, compared) {
   return [
-    h("span", { class: "hook-cost" }, t.costs.sum(tokens, calls), cachedTokens > 0 && t.costs.cachedOfThem(cachedTokens)),
+    h(
+      "span",
+      { class: "hook-cost" },
+      t.costs.sum(tokens, calls),
+      cachedTokens > 0 && t.costs.cachedOfThem(cachedTokens),
+    ),
     lostCalls > 0 && h("span", { class: "tag tag-warning" }, t.costs.lostSum(lostTokens, lostCalls, compared)),
   ];
 }

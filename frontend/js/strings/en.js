@@ -519,7 +519,8 @@ export const en = {
 
   costs: {
     title: "What hooks cost in this conversation",
-    remedy: "A hook that costs the cache moves, leaves or changes its text before others; simulate --cost says with which timing it would not.",
+    remedy:
+      "A hook that costs the cache moves, leaves or changes its text before others; simulate --cost says with which timing it would not.",
     cachedOfThem: (/** @type {number} */ tokens) => `, ≈ ${tokens} of them from a cache`,
     help: "Estimated by script, in every call that read the hook, as far as the inspector has seen the conversation.",
     breaksCache: "costs the cache",
