@@ -9,15 +9,7 @@ from typing import Any
 import msgspec
 
 from server.wire.schema_hints import problem_and_path, wrong_key
-from skill_tools.testing.tests_format import (
-    CHOICES,
-    OPEN_OBJECTS,
-    STRUCTS,
-    SkillTestSpec,
-    TurnSpec,
-    check_test,
-    with_shared,
-)
+from skill_tools.testing.tests_format import CHOICES, DICTS, STRUCTS, SkillTestSpec, TurnSpec, check_test, with_shared
 from skills_engine.bounded_yaml import Place, YamlDocument, YamlError, path_of, read_yaml
 from skills_engine.diagnostics import Diagnostic, Report, did_you_mean, quoted
 from skills_engine.files import UnreadableError, read_inside
@@ -227,7 +219,7 @@ def _place_at(path: str, entry: object) -> Place:
     place: Place = ()
     for index, key in _STEP.findall(path):
         if index == "...":
-            key = wrong_key(_value_at(entry, place), OPEN_OBJECTS[place[-1]])
+            key = wrong_key(_value_at(entry, place), DICTS[place[-1]])
         place = (*place, key or int(index))
     return place
 
@@ -244,5 +236,7 @@ def _take_out(entry: object, place: Place) -> bool:
         place = place[:-1]
     if not place:
         return False
+    if place[-2:-1] and place[-2] in DICTS and len(_value_at(entry, place[:-1])) == 1:
+        place = place[:-1]  # emptied, it would be a mistake of its own
     del _value_at(entry, place[:-1])[place[-1]]
     return True

@@ -171,7 +171,7 @@ STRUCTS: dict[str, type[Struct]] = {
     "compare": CompareSpec,
 }
 """The struct that stands under a key; under no key, that of a test."""
-OPEN_OBJECTS: dict[str | int, Any] = {"variables": _Variables, "context": _Context}
+DICTS: dict[str | int, Any] = {"variables": _Variables, "context": _Context}
 """The type that stands under a key where the keys below are the author's own."""
 
 

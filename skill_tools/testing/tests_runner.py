@@ -10,9 +10,8 @@ from typing import Literal, TypeVar
 from skill_tools.testing.scripted_turn import PlayedTurn, ScriptedCall, TurnScript, play_conversation
 from skill_tools.testing.tests_files import SkillTest
 from skill_tools.testing.tests_format import ExpectSpec, ReadsSpec, ReplySpec, TurnSpec, clock_of, patterns_of
-from skills_engine.conditions.set_entry import Declared
 from skills_engine.conditions.text_patterns import SearchedText
-from skills_engine.conditions.turn_facts import HookFacts, TurnVariables, Value, is_of_kind, zone_of
+from skills_engine.conditions.turn_facts import HookFacts, TurnVariables, is_of_kind, zone_of
 from skills_engine.diagnostics import did_you_mean, quoted
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hooks_config import HooksFile
@@ -131,7 +130,11 @@ class SkillTestRunner:
         """Play the turns, each with the history and the state of the one before. Raises LookupError."""
         given = test.spec.variables or {}
         own = [*self._hooks[test.skill].hooks, *(one.hook for one in self._hooks[test.skill].triggers)] if given else []
-        _check_variables(given, own[0].variables if own else {})
+        declared = own[0].variables if own else {}
+        for name, value in given.items():
+            if name not in declared or not is_of_kind(value, declared[name]):
+                hint = did_you_mean(name, declared)
+                raise LookupError(f"{test.skill} has no variable {name} that can be {quoted(value)}{hint}")
         changed = {**last.state.variables.get(test.skill, {}), **given}
         state = replace(last.state, variables={**last.state.variables, test.skill: changed})
         scripts = [
@@ -231,18 +234,6 @@ def _judge_variables(expect: ExpectSpec, hooks: Sequence[HookInfo], skill: str, 
     silent = {one.hook for one in played.silent if one.hook.set is not None}
     unset = [reason for hook in hooks if hook in silent for reason in why_silent(hook, played)]
     return [Failure("variables", was_lines, lines, tuple(unset[:MAX_REASONS]))]
-
-
-def _check_variables(given: Mapping[str, Value], declared: Declared) -> None:
-    """Raises LookupError for a variable that the skill has not, or a value of another kind than its start value."""
-    for name, value in given.items():
-        if name not in declared:
-            raise LookupError(f"variables: no variable of this skill is called {name}{did_you_mean(name, declared)}")
-        if not is_of_kind(value, declared[name]):
-            start = quoted(declared[name])
-            raise LookupError(
-                f"variables: {name} cannot be {quoted(value)}: it is of another kind than its start value {start}"
-            )
 
 
 def why_silent(hook: HookInfo, played: PlayedTurn) -> list[str]:

@@ -222,11 +222,11 @@ def test_a_mistake_is_named_with_its_place_and_the_cure(lines: list[str], proble
         (["variables: {'': 1}"], "variables"),
         (["context: {plan: {a: 1}}"], "context.plan"),
         (["context: {plan: [pro, 1]}"], "context.plan[1]"),
-        (["turns: [{user: x, context: {a.b: null}}]"], "turns[0].context.a.b"),
+        (["turns: [{user: y, context: {a.b: null}}]"], "turns[0].context.a.b"),
     ],
 )
 def test_a_wrong_value_under_a_key_of_the_author_is_a_mistake_at_its_line(lines: list[str], problem: str) -> None:
-    [found] = [one for one in problems_of_test(*lines, "user: x") if "expected a" in one or "expected true" in one]
+    [found] = problems_of_test(*lines, "user: x")
     place, line, _ = found.split(" ", 2)
     assert (place, line) == (problem, "line")
     assert f"line {2 + len(lines)}: expected " in found

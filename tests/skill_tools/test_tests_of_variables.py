@@ -44,9 +44,9 @@ def reasons(folder: Path, test: str) -> list[str]:
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("{scor: 5}", "variables: no variable of this skill is called scor (did you mean score?)"),
-        ("{score: yes}", 'variables: score cannot be "yes": it is of another kind than its start value 0'),
-        ("{name: true}", 'variables: name cannot be true: it is of another kind than its start value ""'),
+        ("{scor: 5}", "tutor has no variable scor that can be 5 (did you mean score?)"),
+        ("{score: yes}", 'tutor has no variable score that can be "yes"'),
+        ("{name: true}", "tutor has no variable name that can be true"),
     ],
 )
 def test_a_start_value_that_no_variable_can_have_is_an_error(tmp_path: Path, written: str, message: str) -> None:
