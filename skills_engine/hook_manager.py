@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -93,7 +94,20 @@ class HookManager:
     @cached_property
     def _memory(self) -> TurnMemory:
         """Memory of the turn, made for the first hook that is to be decided on: many turns have none."""
-        return TurnMemory(self.facts, self._declared)
+        return TurnMemory(replace(self.facts, state=self._state_that_counts()), self._declared)
+
+    def _state_that_counts(self) -> HookState:
+        """Return the state that came, without texts that no entry sets: an older version may have captured them (L1-50)."""
+        if not (came := self.facts.state.variables):
+            return self.facts.state
+        sets = {(hook.skill, *each) for hook in self.hooks if hook.set is not None for each in hook.set.values}
+
+        def counts(skill: str, name: str, value: Value) -> bool:
+            return not isinstance(value, str) or (skill, name, value) in sets or (skill, name, None) in sets
+
+        on = [(skill, values) for skill, values in came.items() if skill in self._declared]
+        kept = {skill: {n: v for n, v in values.items() if counts(skill, n, v)} for skill, values in on}
+        return replace(self.facts.state, variables={**came, **kept})
 
     @property
     def state(self) -> HookState | None:

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from skills_engine.conditions.hook_variables import lasting_words
 from skills_engine.diagnostics import Diagnostic, has_errors
 from skills_engine.hook_entries import SHARED_GROUP, HookInfo
 from skills_engine.hooks_config import HOOKS_JSON
@@ -74,11 +75,17 @@ class SkillsSnapshot:
     def with_hook_texts(self, texts: Mapping[str, str | None]) -> "SkillsSnapshot":
         """Return the skills with other texts of hooks, by `skill/hook`; None leaves the hook out.
 
-        Raises KeyError for a hook that there is not.
+        Raises KeyError for a hook that there is not, ValueError for a text that a persistent hook may not have (L1-51).
         """
-        known = {f"{hook.skill}/{hook.name}" for skill in self.skills for hook in skill.hooks}
+        known = {f"{hook.skill}/{hook.name}": hook for skill in self.skills for hook in skill.hooks}
         if unknown := [name for name in texts if name not in known]:
             raise KeyError(unknown[0])
+        captured = {(h.skill, name) for h in known.values() if h.set for name, value in h.set.values if value is None}
+        for name, hook in known.items():
+            strange = {variable for skill, variable in captured if skill == hook.skill}
+            text = texts.get(name)
+            if text and hook.vars and hook.persistent and (words := lasting_words(text, hook.owner, strange)):
+                raise ValueError(f"{name} is persistent, and keeps no words from elsewhere, such as {words}")
         skills = tuple(replace(skill, hooks=changed_hooks(skill.hooks, texts)) for skill in self.skills)
         return SkillsSnapshot(skills, self.diagnostics, self.version)
 

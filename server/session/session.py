@@ -361,6 +361,8 @@ class Session:
         except KeyError as error:
             text = f"no skill here has a hook {error.args[0]}; name it as skill/hook"
             raise FrameError("frame_invalid", text, path="$.hook_texts") from None
+        except ValueError as error:
+            raise FrameError("frame_invalid", str(error), path="$.hook_texts") from None
 
     def _state_of(self, source: wire.TurnFrame | wire.History, turn_id: str) -> tuple[HookState, list[wire.Notice]]:
         """Return what hooks remember, and what is wrong with that and with the zone; a wrong state counts as none."""

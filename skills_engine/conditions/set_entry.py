@@ -84,6 +84,8 @@ class SetEntry:
     source: str
     changes: Sequence[tuple[str, Change]] = field(compare=False, repr=False)
     searches: Sequence[TextSearch] = field(compare=False, repr=False)
+    values: frozenset[tuple[str, object]] = field(compare=False, repr=False)
+    """The names of its variables with the constants that they may get, and with None where a `from` sets them."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,16 @@ def read_set(written: object, place: str, report: Report, owner: Owner, timing: 
         for _, change in changes
         if isinstance(change, Capture) and change.expression is not None
     ]
-    return SetEntry(json.dumps(written), changes, searches) if len(changes) == len(written) else None
+    if len(changes) < len(written):
+        return None
+    values = frozenset((name, one) for name, value in written.items() for one in _constants(value))
+    return SetEntry(json.dumps(written), changes, searches, values)
+
+
+def _constants(change: object) -> Sequence[object]:
+    if not isinstance(change, dict):
+        return [change]
+    return change.get("pick", [None] if "from" in change else [])
 
 
 def captured_variables(entries: Sequence[object]) -> Iterator[str]:

@@ -195,7 +195,7 @@ class _Reader:
     """Reads the objects of one `when`; `path` is that of the condition, as reasons name it."""
 
     def __init__(self, place: str, report: Report, known: Sequence[str] | None, owner: Owner) -> None:
-        self.leaves = 0
+        self.leaves = 0  # and empty objects and lists
         self.searches: list[TextSearch] = []
         self._known = known
         self._owner = owner
@@ -208,6 +208,7 @@ class _Reader:
         elif depth > MAX_DEPTH:
             self._error(path, f"is nested too deep: at most {MAX_DEPTH} objects, one in the other, are allowed")
         else:
+            self.leaves += not value
             return AllOf(path, [part for key in value if (part := self._part(key, value, path, depth)) is not None])
         return AllOf(path, ())
 
@@ -263,6 +264,7 @@ class _Reader:
         if not isinstance(value, list):
             self._error(path, f"expected a list of objects, got {quoted(value)}")
             return []
+        self.leaves += not value
         return [self.read(item, f"{path}[{index}]", depth=depth + 1) for index, item in enumerate(value)]
 
     def _error(self, path: str, message: str) -> None:

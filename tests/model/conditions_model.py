@@ -235,6 +235,12 @@ class Out:
     path: str = ""
 
 
+def _can_be_set(sets: Sequence[tuple[str, str, Any]], skill: str, name: str, value: str) -> bool:
+    """L1-50: whether an entry sets this text, or any."""
+    changes = [change for owner, variable, change in sets if (owner, variable) == (skill, name)]
+    return any(c == value or (isinstance(c, dict) and ("from" in c or value in c.get("pick", []))) for c in changes)
+
+
 @dataclass
 class TurnModel:
     """One turn; `standing` are its hooks in the list, in order, `out` those that the last injection left out."""
@@ -253,7 +259,14 @@ class TurnModel:
 
     def __post_init__(self) -> None:
         start = {hook.skill: hook.variables for hook in self.hooks}
-        self.variables = Variables.begin(start, self.before.variables)
+        sets = [(hook.skill, name, change) for hook in self.hooks for name, change in hook.entry.get("set", {}).items()]
+        came = {
+            skill: {n: v for n, v in values.items() if not isinstance(v, str) or _can_be_set(sets, skill, n, v)}
+            if skill in start
+            else values
+            for skill, values in self.before.variables.items()
+        }
+        self.variables = Variables.begin(start, came)
 
     @property
     def turn(self) -> int:

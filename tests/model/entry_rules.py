@@ -249,15 +249,16 @@ def _source(value: Any, timing: str) -> None:
 
 
 def _leaves(when: Any, depth: int, variables: Json) -> int:
-    """L1-42: how many leaves a condition has, if it is right."""
+    """L1-42: how many leaves, and empty objects and lists, a condition has, if it is right."""
     _demand(isinstance(when, dict))
     _demand(depth <= MAX_DEPTH)
     _demand("scan_turns" not in when or "user_text" in when)
-    count = 0
+    count = int(not when)
     for key, value in when.items():
         match key:
             case "all" | "any":
                 _demand(isinstance(value, list))
+                count += not value
                 count += sum(_leaves(inner, depth + 1, variables) for inner in value)
             case "not":
                 count += _leaves(value, depth + 1, variables)

@@ -618,6 +618,17 @@ async def test_other_texts_of_hooks_are_refused_before_a_turn_begins(
     assert (error["code"], error["path"], error["message"]) == ("frame_invalid", "$.hook_texts", message)
 
 
+async def test_another_text_of_a_persistent_hook_may_not_hold_words_of_the_client() -> None:
+    keep = HookInfo("keep", "k.md", "after_user_input", "system", True, "Text.", "quiz", vars=True)
+    snapshot = SkillsSnapshot((Skill("quiz", "", Path(), "quiz", hooks=(keep,)),))
+    async with SessionHarness(FakeAgent([say("Hi.")]), snapshot=snapshot) as harness:
+        harness.chat(hook_texts={"quiz/keep": "Plan {{context.plan}}."}, context={"plan": "a stranger's"})
+        [error] = await harness.flushed()
+
+    assert (error["code"], error["path"]) == ("frame_invalid", "$.hook_texts")
+    assert "{{context.plan}}" in error["message"]
+
+
 # the limit over all connections, and draining
 
 

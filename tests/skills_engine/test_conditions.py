@@ -258,6 +258,14 @@ def test_a_condition_has_at_most_64_leaves() -> None:
     assert mistakes(of(65)) == [("$.when", "has 65 conditions: at most 64 are allowed")]
 
 
+@pytest.mark.parametrize("empty", [{}, {"any": []}, {"all": []}, {"not": {}}])
+def test_empty_objects_and_lists_count_among_the_64_conditions(empty: dict[str, Any]) -> None:
+    assert mistakes({"any": [empty] * 64}) == []
+    assert mistakes({"any": [{"any": [empty] * 60}] * 60}) == [
+        ("$.when", "has 3600 conditions: at most 64 are allowed")
+    ]
+
+
 def test_conditions_that_do_not_count_at_a_place_are_named_with_those_that_do() -> None:
     report = Report("", "")
 

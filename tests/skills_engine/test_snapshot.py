@@ -6,7 +6,7 @@ import pytest
 
 from skills_engine import HookInfo, Skill, SkillsSnapshot
 from skills_engine.library import MAX_CACHED_SELECTIONS, load_snapshot
-from tests.skills_engine.folders import entry, make_skill
+from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 
 
 def skill(name: str, *hooks: str) -> Skill:
@@ -105,3 +105,36 @@ def test_no_skill_is_called_shared(tmp_path: Path) -> None:
 
     assert snapshot.skills == ()
     assert [one.severity for one in snapshot.diagnostics] == ["error"]
+
+
+@pytest.mark.rule("L1-51")
+@pytest.mark.parametrize(
+    ("text", "is_refused"),
+    [
+        ("Plan {{context.plan}}.", True),
+        ("For {{var.name}}.", True),
+        ("As {{var.other/score}}.", True),
+        ("In {{language}}, {{var.rank}}.", False),
+    ],
+)
+def test_another_text_of_a_persistent_hook_holds_no_words_from_elsewhere(
+    tmp_path: Path, text: str, is_refused: bool
+) -> None:
+    folder = make_skill(tmp_path, "quiz")
+    keep = {
+        "name": "keep",
+        "timing": "after_user_input",
+        "role": "system",
+        "persistent": True,
+        "vars": True,
+        "text": "Hi.",
+    }
+    asks = {"name": "asks", "timing": "after_user_input", "set": {"name": {"from": "user_text"}}}
+    write_hooks_json(folder, {"variables": {"name": "", "rank": "low"}, "hooks": [keep, asks]})
+    snapshot = load_snapshot(tmp_path)
+
+    if is_refused:
+        with pytest.raises(ValueError, match="quiz/keep is persistent, and keeps no words from elsewhere"):
+            snapshot.with_hook_texts({"quiz/keep": text})
+    else:
+        assert snapshot.with_hook_texts({"quiz/keep": text}).hooks(None)[0].content == text

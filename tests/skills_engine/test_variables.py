@@ -429,3 +429,26 @@ def test_variables_of_another_skill_are_read_but_not_set(tmp_path: Path) -> None
     assert Talk(quiz, reader).say("Paris") == ["1"]
     assert Talk(reader).say("Paris") == []
     assert [hook.name for hook in reader.hooks] == ["hook"]
+
+
+@pytest.mark.rule("L1-50", "L1-51")
+@pytest.mark.parametrize(
+    ("set_later", "came", "kept"),
+    [
+        ({"name": "member"}, "a stranger's words", {}),
+        ({"name": "member"}, "member", {"name": "member"}),
+        ({"name": {"pick": ["one", "two"]}}, "two", {"name": "two"}),
+        ({"name": {"pick": ["one", "two"]}}, "three", {}),
+        ({"score": {"add": 0}}, "a stranger's words", {}),
+        ({"name": {"from": "context.gone"}}, "a stranger's words", {"name": "a stranger's words"}),
+    ],
+)
+def test_a_text_that_comes_back_counts_if_an_entry_can_have_set_it(
+    tmp_path: Path, set_later: Any, came: str, kept: Any
+) -> None:
+    talk = Talk(skill(tmp_path, update("later", set=set_later, when={"user_text": ["xyzzy"]})))
+    talk.state = HookState(1, (), {"quiz": {"name": came}, "off": {"name": came}})
+
+    talk.say("hi")
+
+    assert talk.state.variables == ({"quiz": kept} if kept else {}) | {"off": {"name": came}}
