@@ -111,7 +111,6 @@ NOT_IN_UPDATES = tuple(name for name in _FIELDS if name not in UPDATE_KEYS)
 _OF_NAMED = ("once", "cooldown", "sticky", "set", "group")
 """Keys that are remembered, or looked for, by the name of their entry (L1-58)."""
 _DECIDING = tuple(name for name in _FIELDS if name not in (*FILE_KEYS, "text"))
-_PLACING = frozenset(("timing", "role", "persistent"))
 READ_AS_CONDITION = frozenset(
     {"if", "unless", "only", "match", "matcher", "every", "budget"}
     | {"condition", "conditions", "keywords", "keys", "trigger", "probability", "delay"}
@@ -259,7 +258,7 @@ def report_unknown(
         word = meant or (f"when.{key}" if key in CONDITIONS else None)
         hint = f" (did you mean {word}?)" if word and kind == "hook" else "; conditions are in when"
         report.error(place, f"unknown key: the {kind} is dropped, as it might fire when it should not{hint}")
-    elif kind == "hook" and (hint := did_you_mean(key, _PLACING - entry.keys(), cutoff=0.7)):
+    elif kind == "hook" and (hint := did_you_mean(key, {"timing", "role", "persistent"} - entry.keys(), cutoff=0.7)):
         report.error(place, f"unknown key: the hook is dropped, as it might fire otherwise than it should{hint}")
     else:
         hint = f" (did you mean when.{key}?)" if kind == "hook" and key in CONDITIONS else did_you_mean(key, known)

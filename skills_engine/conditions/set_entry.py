@@ -25,7 +25,7 @@ _SOURCE = re.compile(r"user_text|last_reply|context\.[A-Za-z_][A-Za-z0-9_]{0,63}
 _SOURCES = "user_text, last_reply, context.KEY, or at after_tool_call: tool_result, tool_args.PATH"
 _TOO_MANY = f"a skill has at most {MAX_VARIABLES} variables"
 _NAME_FORM = "a name has up to 32 of a-z, 0-9 and _, a letter first"
-_START_FORM = f"a start value is an integer (up to 2^53), true, false, or a text of one line of at most {MAX_LINE_CHARS} characters"
+_START_FORM = f"a start value is an integer (up to 2^53), true, false, or a line of up to {MAX_LINE_CHARS} characters"
 
 Declared = Mapping[str, Value]
 """The variables of a skill, with their start values."""

@@ -53,7 +53,7 @@ ELSEWHERE = (
     ("changed", "place", "message"),
     [
         ({"name": ...}, "name", "missing: expected a non-empty string"),
-        ({"file": 3}, "file", "expected the name of a .md file in hooks/; got 3"),
+        ({"file": 3}, "file", "expected the name of a .md file in hooks/, or text in place of file; got 3"),
         ({"file": "none.md"}, "file", '"none.md" does not exist'),
         ({"on": ...}, "on", "missing: expected connect or idle"),
         ({"on": "conect"}, "on", 'expected connect or idle; got "conect" (did you mean connect?)'),
@@ -192,7 +192,7 @@ def test_simulate_plays_the_turn_of_a_trigger(tmp_path: Path, capsys: pytest.Cap
     assert capsys.readouterr().out == said
 
     assert main(["simulate", folder, "--trigger", "greed"]) == 2
-    assert capsys.readouterr().err == "error: no trigger is called greed; there are: greet\n"
+    assert capsys.readouterr().err == "error: no trigger is called greed (did you mean greet?)\n"
 
 
 def test_lint_warns_of_a_trigger_whose_time_is_any_time(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_lint_looks_at_triggers_too(tmp_path: Path) -> None:
     never = "never holds: connect is answered in a conversation without messages only"
     assert warnings == [
         ("$.triggers[0].file", "greet.md holds !`date`, which is kept as text: no command is run"),
+        ("$.triggers[0].file", "greet.md holds {{user}}, which is kept as text without vars: true"),
         ("$.triggers[0].when.any[0].turn", never),
         ("$.triggers[0].when.any[1].user_text", never),
-        ("$.triggers[0].file", "greet.md holds {{user}}, which is kept as text without vars: true"),
     ]
