@@ -101,13 +101,11 @@ class HookManager:
         if not (came := self.facts.state.variables):
             return self.facts.state
         sets = {(hook.skill, *each) for hook in self.hooks if hook.set is not None for each in hook.set.values}
-
-        def counts(skill: str, name: str, value: Value) -> bool:
-            return not isinstance(value, str) or (skill, name, value) in sets or (skill, name, None) in sets
-
-        on = [(skill, values) for skill, values in came.items() if skill in self._declared]
-        kept = {skill: {n: v for n, v in values.items() if counts(skill, n, v)} for skill, values in on}
-        return replace(self.facts.state, variables={**came, **kept})
+        kept = dict(came)
+        for skill in came.keys() & self._declared.keys():
+            others = {n for n, v in came[skill].items() if isinstance(v, str) and (skill, n, v) not in sets}
+            kept[skill] = {n: v for n, v in came[skill].items() if n not in others or (skill, n, None) in sets}
+        return replace(self.facts.state, variables=kept)
 
     @property
     def state(self) -> HookState | None:

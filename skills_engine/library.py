@@ -75,11 +75,11 @@ class SkillsSnapshot:
     def with_hook_texts(self, texts: Mapping[str, str | None]) -> "SkillsSnapshot":
         """Return the skills with other texts of hooks, by `skill/hook`; None leaves the hook out.
 
-        Raises KeyError for a hook that there is not, ValueError for a text that a persistent hook may not have (L1-51).
+        Raises ValueError for a hook that there is not, or that is persistent and may not hold the text (L1-51).
         """
         known = {f"{hook.skill}/{hook.name}": hook for skill in self.skills for hook in skill.hooks}
         if unknown := [name for name in texts if name not in known]:
-            raise KeyError(unknown[0])
+            raise ValueError(f"no skill here has a hook {unknown[0]}; name it as skill/hook")
         captured = {(h.skill, name) for h in known.values() if h.set for name, value in h.set.values if value is None}
         for name, hook in known.items():
             strange = {variable for skill, variable in captured if skill == hook.skill}

@@ -12,7 +12,7 @@ from server.errors import FrameError
 from server.realtime.field_names import check_names
 from server.speech import g711
 from server.wire import codec
-from server.wire.frames import Context, ToolName
+from server.wire.frames import LANGUAGE, Context, ToolName
 from server.wire.schema_hints import problem_and_path
 
 MAX_TOOLS: Final = 128
@@ -77,7 +77,7 @@ class NoiseReduction(Struct, frozen=True, omit_defaults=True):
 
 class InputTranscription(Struct, frozen=True, omit_defaults=True):
     model: str | None = None
-    language: Annotated[str, Meta(max_length=64)] | None = None
+    language: Annotated[str, Meta(pattern=rf"^({LANGUAGE})?$(?!\n)", max_length=64)] | None = None
     languages: list[str] | None = None
     prompt: str | None = None
     keywords: list[str] | None = None

@@ -358,9 +358,6 @@ class Session:
             raise FrameError("frame_invalid", "other texts of hooks are for operators", path="$.hook_texts")
         try:
             return settings, snapshot.with_hook_texts(frame.hook_texts)
-        except KeyError as error:
-            text = f"no skill here has a hook {error.args[0]}; name it as skill/hook"
-            raise FrameError("frame_invalid", text, path="$.hook_texts") from None
         except ValueError as error:
             raise FrameError("frame_invalid", str(error), path="$.hook_texts") from None
 
@@ -506,11 +503,11 @@ class Session:
         state, notices = self._state_of(history, turn_id)
         if self._spoken_into is not None:
             state = self._spoken_into.state_after(state, messages)
-        settings = self._settings.turn.with_context(history.context)
-        request = self._request(turn_id, "voice", messages, settings, words=words, state=state)
         try:
+            settings = self._settings.turn.with_context(history.context)
+            request = self._request(turn_id, "voice", messages, settings, words=words, state=state)
             self._turns.begin(request, is_spoken=True)
-        except TurnError as error:
+        except (FrameError, TurnError) as error:
             self.refuse(error)
             return
         if is_missing:

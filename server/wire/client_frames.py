@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field, structs
 
+from server.errors import FrameError
+
 # `$` also matches before a final newline; the look-ahead closes that gap, in Python and in ECMAScript.
 _ID = r"^[A-Za-z0-9_-]{1,64}$(?!\n)"
 TurnId = Annotated[str, Meta(pattern=_ID, description="1 to 64 of A-Z a-z 0-9 _ -")]
@@ -26,6 +28,7 @@ MaxTokens = Annotated[
     Meta(ge=1, le=1_000_000, description="of each model call; null, or more than the operator allows: the operator's"),
 ]
 ToolName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$(?!\n)", description="1 to 64 of A-Z a-z 0-9 _ -")]
+LANGUAGE = r"[A-Za-z]{1,8}([-_][A-Za-z0-9]{1,8})*"
 SampleRate = Annotated[int, Meta(ge=8000, le=48000)]
 Milliseconds = Annotated[float, Meta(ge=0, le=86_400_000)]
 Ref = Annotated[str, Meta(max_length=64)]
@@ -127,12 +130,14 @@ class DetectionSettings(Struct, kw_only=True, frozen=True):
     """Longest silence within an utterance: 8, 4 or 2 s. Without effect where `silence_ms` is given."""
 
 
+MAX_CONTEXT_KEYS = 32
 _ContextText = Annotated[str, Meta(max_length=200)]
 ContextValue = _ContextText | bool | int | float | Annotated[list[_ContextText], Meta(max_length=16)]
 Context = Annotated[
-    dict[Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,63}$")], ContextValue | None],
+    dict[Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$(?!\n)")], ContextValue | None],
     Meta(
-        max_length=32, description="what the application around the client knows; of a turn, over that of `configure`"
+        max_length=MAX_CONTEXT_KEYS,
+        description="what the application around the client knows; of a turn, over that of `configure`",
     ),
 ]
 
@@ -143,7 +148,7 @@ class TurnChoices(ClientFrame, kw_only=True):
     voice: bool | UnsetType = UNSET
     skills: SkillNames | UnsetType | None = UNSET
     enable_tools: bool | UnsetType = UNSET
-    language: Annotated[str, Meta(min_length=1, max_length=64)] | UnsetType | None = UNSET
+    language: Annotated[str, Meta(pattern=rf"^{LANGUAGE}$(?!\n)", max_length=64)] | UnsetType | None = UNSET
     speaker: Annotated[str, Meta(min_length=1, max_length=64)] | UnsetType | None = UNSET
     """One of `ready.speech.voices`; null, and a name that the voice does not have: its own."""
     speed: Annotated[float, Meta(ge=0.25, le=2)] | UnsetType = UNSET
@@ -199,10 +204,13 @@ class TurnSettings(Struct, kw_only=True, frozen=True):
     """Facts that the application around the client tells of itself and its user."""
 
     def with_context(self, context: Context | UnsetType) -> "TurnSettings":
-        """Return the settings with these keys laid over the context; those that are null go."""
+        """Return the settings with these keys laid over the context; those that are null go. Raises FrameError."""
         if not context:
             return self
         laid = {key: value for key, value in {**self.context, **context}.items() if value is not None}
+        if len(laid) > MAX_CONTEXT_KEYS:
+            text = f"has {len(laid)} keys with those of the connection: at most {MAX_CONTEXT_KEYS} are allowed"
+            raise FrameError("frame_invalid", text, path="$.context")
         return structs.replace(self, context=laid)
 
 

@@ -85,7 +85,7 @@ class SetEntry:
     changes: Sequence[tuple[str, Change]] = field(compare=False, repr=False)
     searches: Sequence[TextSearch] = field(compare=False, repr=False)
     values: frozenset[tuple[str, object]] = field(compare=False, repr=False)
-    """The names of its variables with the constants that they may get, and with None where a `from` sets them."""
+    """The names of its variables with each constant that they may get, and with None where they may get others."""
 
 
 @dataclass(frozen=True)
@@ -146,14 +146,9 @@ def read_set(written: object, place: str, report: Report, owner: Owner, timing: 
     ]
     if len(changes) < len(written):
         return None
-    values = frozenset((name, one) for name, value in written.items() for one in _constants(value))
+    given = {name: value.get("pick", [None]) if isinstance(value, dict) else [value] for name, value in written.items()}
+    values = frozenset((name, value) for name, each in given.items() for value in each)
     return SetEntry(json.dumps(written), changes, searches, values)
-
-
-def _constants(change: object) -> Sequence[object]:
-    if not isinstance(change, dict):
-        return [change]
-    return change.get("pick", [None] if "from" in change else [])
 
 
 def captured_variables(entries: Sequence[object]) -> Iterator[str]:

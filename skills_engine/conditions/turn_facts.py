@@ -115,10 +115,7 @@ class TurnVariables:
         return self.changed.get(skill, starts).get(name, starts[name]) if name in starts else None
 
     def write(self, skill: str, values: Mapping[str, Value]) -> bool:
-        """Change all of these; return False, and change none, if the state has no room for them.
-
-        What is there of other skills is neither checked nor measured again. `changed` becomes another object.
-        """
+        """Change all of these, in a new `changed`; return False, and change none, if the state has no room for them."""
         before = self.changed.get(skill, {})
         after = _differing({**before, **values}, self._declared.get(skill))
         if after == before:

@@ -452,7 +452,7 @@ async def test_a_conversation_of_several_turns_is_played_with_its_variables_and_
     await expect(reading).to_contain_text("The score is 1.")
     own = reading.locator(".read-message", has_text="The score is 1.").last
     await expect(own).to_contain_text("this skill")
-    await expect(own).to_contain_text("≈ 4 tokens")
+    await expect(own).to_contain_text("≈ 5 tokens")
     await expect(reading).to_contain_text("The text of other/mood.")
     await reading.get_by_label("Only this skill").check()
     await expect(reading).not_to_contain_text("The text of other/mood.")

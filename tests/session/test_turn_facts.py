@@ -72,6 +72,33 @@ async def test_a_wrong_context_is_refused_with_its_path(context: Any, path: str)
 
 
 @pytest.mark.rule("L1-56")
+async def test_the_contexts_of_connection_and_turn_have_32_keys_together() -> None:
+    agent = FakeAgent([say("Hi.")])
+    async with SessionHarness(agent, snapshot=ASKS) as client:
+        client.send("configure", context={f"a{number}": 1 for number in range(32)})
+        client.send("chat", messages=[{"role": "user", "content": "hi"}], context={"b": 1})
+        error = await client.until("error")
+        await turn(client, context={"b": 1, "a0": None})
+
+    assert (error["code"], error["path"]) == ("frame_invalid", "$.context")
+    assert [len(facts_of(agent, number).context) for number in range(len(agent.asked))] == [32]
+
+
+@pytest.mark.rule("L1-56")
+async def test_a_spoken_turn_whose_context_has_too_many_keys_is_refused() -> None:
+    agent = FakeAgent([])
+    async with Talk(agent=agent, snapshot=ASKS) as talk:
+        talk.send("configure", context={f"a{number}": 1 for number in range(32)})
+        await talk.voice()
+        utterance = (await talk.until("speech_started"))["utterance"]
+        talk.send("history", utterance=utterance, messages=[], context={"b": 1})
+        await talk.silence()
+        error = await talk.until("error")
+
+    assert (error["code"], error["path"]) == ("frame_invalid", "$.context")
+
+
+@pytest.mark.rule("L1-56")
 async def test_the_time_zone_of_the_context_is_the_clock_of_hooks() -> None:
     agent = FakeAgent([say("Hi.")] * 2)
     async with SessionHarness(agent, snapshot=ASKS) as client:

@@ -49,7 +49,7 @@ def _strategy(info: msgspec.inspect.Type) -> st.SearchStrategy[Any]:
             return (
                 st.just("data:image/png;base64,AA==")
                 if "image" in str(pattern)
-                else st.from_regex("[A-Za-z_][A-Za-z0-9_]{0,63}", fullmatch=True)
+                else st.from_regex("[A-Za-z]{1,8}", fullmatch=True)
             )
         case msgspec.inspect.LiteralType(values=values):
             return st.sampled_from(values)
