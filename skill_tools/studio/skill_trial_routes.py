@@ -163,7 +163,7 @@ async def _streamed(
 
 async def _until_left(request: web.Request) -> None:
     """Raise ConnectionResetError when the client has left: the model may be silent, and nothing be written, for long."""
-    while not has_left(request):  # noqa: ASYNC110
+    while not has_left(request):  # noqa: ASYNC110  there is no event for it
         await asyncio.sleep(WATCH_S)
     raise ConnectionResetError("the client has left")
 
