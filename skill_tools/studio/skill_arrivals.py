@@ -40,10 +40,10 @@ class Arrivals(Struct, frozen=True, kw_only=True):
     is_added: bool
 
 
-def receive(files: SkillFiles, request: ArrivalRequest, has_left: Callable[[], bool]) -> tuple[Arrivals, list[Arrival]]:
+def receive(files: SkillFiles, request: ArrivalRequest, is_over: Callable[[], bool]) -> tuple[Arrivals, list[Arrival]]:
     """Read the skills and what to show of them, until the client has left. Blocks. Raises EditError and OSError."""
     try:
-        arrivals, notes = _read(request, has_left)
+        arrivals, notes = _read(request, is_over)
         for one in arrivals:
             require_free(files.root, one.name)
         digest = hashlib.sha256("\n".join(f"{one.name} {one.bundle.digest}" for one in arrivals).encode()).hexdigest()
@@ -64,12 +64,12 @@ def put_in(files: SkillFiles, arrivals: Iterable[Arrival]) -> None:
         files.create(one.name, put)
 
 
-def _read(request: ArrivalRequest, has_left: Callable[[], bool]) -> tuple[list[Arrival], list[str]]:
+def _read(request: ArrivalRequest, is_over: Callable[[], bool]) -> tuple[list[Arrival], list[str]]:
     """Return the skills, and what of a lorebook has no counterpart. Raises SharingError, ValueError and OSError."""
     if not request.data:
         if not _URL.fullmatch(request.source):  # a path would lead into the server's own files
             raise SharingError("expected a file, or a git URL such as https://example.org/skills.git#path/of/skill")
-        return [fetch(parse_source(request.source), is_over=has_left)], []
+        return [fetch(parse_source(request.source), is_over=is_over)], []
     data = b64decode(request.data, validate=True)
     name = spec_name(Path(request.source).stem) or "added"
     source = SkillSource("zip", request.source)

@@ -26,8 +26,6 @@ ONE: Final = PATH + "/{skill}"
 _FILE: Final = ONE + "/file"
 _BIN: Final = "/api/skill_bin"
 MAX_BODY_BYTES: Final = 1 << 20
-MAX_RECEIVED: Final = 4
-"""Sources that are read at once, one of each account: each may be a whole git repository."""
 _READING: Final = Operations(access=Access.OPERATOR, refusals=(404, 422))
 _ADDING: Final = Operations(access=Access.OPERATOR, refusals=(409,), max_body_bytes=MAX_BODY_BYTES)
 _CHANGES: Final = Operations(
@@ -121,7 +119,7 @@ class SkillRoutes:
         self._files = files
         self._audit = audit
         self._changing = asyncio.Lock()
-        self._receiving = FairShare(MAX_RECEIVED, per_user=1, max_waiting=0)
+        self._receiving = FairShare(4, per_user=1, max_waiting=0)  # each may take a whole git repository
 
     def operations(self) -> tuple[Operation, ...]:
         return (*_READING.of(self), *_CHANGES.of(self), *_ADDING.of(self))
