@@ -84,7 +84,7 @@ LIMITS = {
 ROOMS = {
     "server": (2_190, "starts the process, wires its parts, reads the configuration"),
     "server/gateway": (2_940, "the doors: the only code that holds sockets and HTTP requests"),
-    "server/wire": (1_060, "the language: every frame as a typed struct, and the order of a turn's frames"),
+    "server/wire": (1_070, "the language: every frame as a typed struct, and the order of a turn's frames"),
     "server/session": (3_930, "one client: frames in, at most one running turn, frames and sound out"),
     "server/agent": (2_610, "one reply: planning round, agent loop, the five timings"),
     "server/tools": (2_280, "what the model can do: registry, executor, builtin tools, MCP"),
