@@ -27,7 +27,7 @@ _FILE: Final = ONE + "/file"
 _BIN: Final = "/api/skill_bin"
 MAX_BODY_BYTES: Final = 1 << 20
 _READING: Final = Operations(access=Access.OPERATOR, refusals=(404, 422))
-_ADDING: Final = Operations(access=Access.OPERATOR, refusals=(409,), max_body_bytes=MAX_BODY_BYTES)
+_ADDING: Final = Operations(access=Access.OPERATOR, refusals=(404, 409), max_body_bytes=MAX_BODY_BYTES)
 _CHANGES: Final = Operations(
     access=Access.OPERATOR, refusals=(404, 409, 422), has_version=True, max_body_bytes=MAX_BODY_BYTES
 )

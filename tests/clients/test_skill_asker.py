@@ -70,7 +70,7 @@ async def test_wordings_are_compared_with_the_model(tmp_path: Path, capsys: pyte
         variants = f"brief.md,{tmp_path / 'long.md'}"
         assert await run(tmp_path / "skills" / "tutor", "--server", server.url, "--variants", variants) == 0
 
-    assert [line.split()[-2:] for line in capsys.readouterr().out.splitlines()[1:]] == [["100%", "4"], ["0%", "4"]]
+    assert [line.split()[-2:] for line in capsys.readouterr().out.splitlines()[1:]] == [["100%", "4"], ["0%", "5"]]
 
 
 async def test_a_server_that_does_not_have_the_skill_cannot_run_its_tests(

@@ -141,10 +141,10 @@ async def test_both_panels_say_what_hooks_cost_and_which_of_them_costs_the_cache
         await page.ask_and_wait("Really?")
 
         await dear.locator("summary").first.click()
-        await expect(dear).to_contain_text("2 hooks, ≈ 24 tokens in this conversation")
+        await expect(dear).to_contain_text("2 hooks, ≈ 26 tokens in this conversation")
         now = dear.locator(".hooks li", has_text="now")
         await expect(now).to_contain_text("≈ 12 tokens in 2 calls")
-        await expect(now).to_contain_text("costs the cache ≈ 6 tokens in 1 of 3 calls")
+        await expect(now).to_contain_text("costs the cache ≈ 7 tokens in 1 of 3 calls")
         await expect(now).to_contain_text("Last fired 1 turn ago. Not in the last turn: not reached: no agent loop")
         await now.get_by_text("Text", exact=True).click()
         await expect(now.locator("pre")).to_have_text("The text of dear/now.")
@@ -161,7 +161,7 @@ async def test_both_panels_say_what_hooks_cost_and_which_of_them_costs_the_cache
         )
         await expect(last).to_contain_text("took 321 tokens from its cache")
         await panel.locator(".trace-title", has_text="What time is it?").click()
-        lost = panel.locator(".call-cost", has_text="Without it, ≈ 6 more tokens would be the same.")
+        lost = panel.locator(".call-cost", has_text="Without it, ≈ 7 more tokens would be the same.")
         await expect(lost).to_contain_text("up to dear / now.")
     finally:
         shutil.rmtree(skills / "dear", ignore_errors=True)

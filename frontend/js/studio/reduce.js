@@ -127,7 +127,7 @@ function overtaken(state, path) {
 
 /** @param {State} state @param {string} path @param {{focuses?: boolean, line?: number}} [options] focuses: the editor, once the file is there; line: there @returns {State} */
 function opened(state, path, { focuses = false, line = 0 } = {}) {
-  const shown = { ...state, path, form: null };
+  const shown = { ...state, path, form: state.form === "add" ? state.form : null }; // of no file: it stays when a skill has come
   const buffer = state.buffers[path];
   const file = state.listing?.files.find((one) => one.path === path);
   const isKnown = !file || (buffer && (isDirty(buffer) || buffer.etag === file.etag));
