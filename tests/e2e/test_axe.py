@@ -220,6 +220,7 @@ async def test_axe_finds_nothing_at_the_login_and_in_the_picker(
     await tab.locator("#token").fill(TOKEN)
     await tab.locator("[type=submit]").click()
     await click(tab, "models")
+    await tab.locator("[name=base_url]").wait_for(state="attached")
     await tab.evaluate("document.querySelectorAll('#models details').forEach((folded) => (folded.open = true))")
     await tab.locator("[name=base_url]").fill("http://127.0.0.1:1/v1")
     await click(tab, "list-models")

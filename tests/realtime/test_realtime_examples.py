@@ -196,7 +196,7 @@ async def test_twilio_bridge_greets_a_caller_who_may_talk_and_interrupt(
     talking: ServerProcess, model: OpenAIServer
 ) -> None:
     story = [step for number in range(1, 9) for step in (f"This is sentence number {number}. ", Pause(0.1))]
-    model.queue(text("Good day!"), text("It is noon."), text(*story), text("It is one."))
+    model.queue(text("Good day!"), text("It is noon."), text(*story), *[text("It is one.")] * 4)
 
     async with called(talking) as phone:
         greeting = bytes(phone.played)
@@ -205,14 +205,14 @@ async def test_twilio_bridge_greets_a_caller_who_may_talk_and_interrupt(
         answered = bytes(phone.played)
         await phone.say(question())
         await phone.say_until(lambda: len(phone.played) > len(answered))
-        await phone.say(SILENT_FRAME * 50 + question())
-        await phone.say_until(lambda: len(model.requests) == 4)
+        while len(model.requests) < 4:  # on a busy machine the caller may have to say it again
+            await phone.say(SILENT_FRAME * 50 + question() + SILENT_FRAME * 50)
 
     assert greeting == b"\xff" * 8_000, "a second of silence"
     assert "greet" in json.dumps(model.requests[0].messages)
     assert answered == greeting * 2
-    assert phone.cleared == 1
-    said = json.dumps(model.requests[-1].messages)
+    assert phone.cleared >= 1
+    said = json.dumps(model.requests[3].messages)
     assert "It is noon." in said
     assert "sentence number 1" in said
     assert "sentence number 8" not in said
